@@ -5,7 +5,7 @@ import { deepFiles } from './test/setup/deep-files.ts';
 
 /** Their files start no worker. */
 const LIGHT =
-  'test/{cli,credentials,definitions,docs,flows,layout,models,net,plugins,protocol,store,testing}/**';
+  'test/{cli,credentials,definitions,docs,flows,layout,models,net,plugins,protocol,store,testing,workspace}/**';
 /** Their files start a worker that is like a user's, or change what belongs to the whole process. */
 const ALONE = [
   'test/{adk,deploy,examples,package,soak,worker}/**',

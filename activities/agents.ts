@@ -2,6 +2,7 @@ import { calledAgent } from '../src/agents/agent-tool.ts';
 import { agentsOfTree } from '../src/agents/agents-of-tree.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { isLlmAgent, type LlmAgent } from '../src/agents/llm-agent.ts';
+import { subAgentTools } from '../src/agents/mode-tools.ts';
 import { HoldfastError } from '../src/contract/error.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import { made } from '../src/flows/request-tools.ts';
@@ -133,7 +134,9 @@ function agentMade(
 }
 
 function inTools(caller: BaseAgent, name: string): BaseAgent | undefined {
-  return isLlmAgent(caller) ? agentIn(caller.tools.filter(isBaseTool), name) : undefined;
+  if (!isLlmAgent(caller)) return undefined;
+  const ofSubAgents = subAgentTools(caller).flatMap(({ tools }) => tools);
+  return agentIn([...caller.tools.filter(isBaseTool), ...ofSubAgents], name);
 }
 
 async function inToolsets(caller: BaseAgent, name: string): Promise<BaseAgent | ToolsetFailed | undefined> {

@@ -1,6 +1,7 @@
 import type { AttemptArtifacts } from '../src/artifacts/context-artifacts.ts';
 import { SavedArtifacts } from '../src/artifacts/saved-artifacts.ts';
 import { ServiceArtifacts } from '../src/artifacts/service-artifacts.ts';
+import { corporaOf } from '../src/memory/corpus-search.ts';
 import { storedMemoryService } from '../src/memory/stored-memory-service.ts';
 import { ServiceMemory, UserMemory } from '../src/memory/user-memory.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
@@ -93,22 +94,27 @@ function memoryOf(
   owner: SessionNames,
   key: string,
   signal: AbortSignal,
-): Pick<ContextServices, 'memory' | 'memoryService'> {
+): Pick<ContextServices, 'corpora' | 'memory' | 'memoryService'> {
   const { memory } = settingsOf(deployment, owner.app);
-  if (memory === undefined) return {};
-  const { service, results, embeddings, include } = memory;
   const warnOf = (text: string) => (error: unknown) =>
     logger.warn(text, {
       app: owner.app,
       ...(conceal ? {} : { problem: describeFailure(error).message }),
     });
+  const corpora = corporaOf({
+    ...{ store, app: owner.app, embeddings: memory?.embeddings, signal },
+    warn: warnOf('a corpus was searched by words only: the query could not be embedded'),
+  });
+  if (memory === undefined) return { corpora };
+  const { service, results, embeddings, include } = memory;
   if (service !== undefined) {
     const warn = warnOf('the memory service of the app failed in a search');
-    return { memory: new ServiceMemory(service, owner, signal, warn), memoryService: service };
+    return { corpora, memory: new ServiceMemory(service, owner, signal, warn), memoryService: service };
   }
   const warn = warnOf('memories were searched by words only: the query could not be embedded');
   const init = { store, results, embeddings, signal, key, warn };
   return {
+    corpora,
     memory: new UserMemory({ ...init, owner }),
     memoryService: storedMemoryService({ ...init, include }),
   };

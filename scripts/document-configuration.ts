@@ -49,7 +49,10 @@ export const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new SaveFilesAsArtifactsPlugin`': [
     ['src/plugins/save-files-as-artifacts-plugin.ts', 'SaveFilesAsArtifactsPluginOptions'],
   ],
+  '`new Workspace`': [['src/tools/workspace/workspace.ts', 'WorkspaceOptions']],
+  '`fileTools`': [['src/tools/workspace/file-tools.ts', 'FileToolsOptions']],
   '`approvalTool`': [['src/tools/built-in/approval-tool.ts', 'ApprovalToolOptions']],
+  '`searchTool`': [['src/tools/built-in/search-tool.ts', 'SearchToolOptions']],
   '`connectionParams` of `new MCPToolset`, for a program': [
     ['src/tools/mcp/connection-params.ts', 'StdioConnectionParams'],
   ],
@@ -69,6 +72,11 @@ export const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`toolOptions` and `options` of `new OpenAPIToolset`, beside those of a tool': [
     ['src/tools/openapi/rest-api-tool.ts', 'RestApiToolOptions'],
   ],
+  '`commandTool`': [['src/tools/workspace/command-tool.ts', 'CommandToolOptions']],
+  '`sandbox` of `commandTool`, `new LocalEnvironment`, `new SandboxedCodeExecutor`': [
+    ['src/tools/workspace/sandbox.ts', 'SandboxOptions'],
+  ],
+  '`limits` of a sandbox': [['src/tools/workspace/sandbox.ts', 'SandboxLimits']],
   '`terminalNotifier`': [['src/approvals/terminal-notifier.ts', 'TerminalNotifierOptions']],
   '`webhookNotifier`': [['src/webhooks/webhook-notifier.ts', 'WebhookNotifierOptions']],
   '`new Gemini`': [

@@ -31,7 +31,6 @@ export const ABSENT_MEMBERS: readonly (readonly [
     'inputSchema isolationScope outputSchema preparedRetryConfig requiresAllPredecessors rerunOnResume retryConfig run runImpl timeout toEvent validateInput validateOutput waitForOutput',
   ],
   [BaseAgent, '`BaseAgent`', 'createInvocationContext handleAfterAgentCallback handleBeforeAgentCallback'],
-  [LlmAgent, 'Tasks of sub-agents', 'finishTaskTool mode'],
   [
     LlmAgent,
     '`LlmAgent`',

@@ -171,6 +171,10 @@ export {
 } from './code-executors/base-code-executor.ts';
 export { BuiltInCodeExecutor, isBuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
 export {
+  SandboxedCodeExecutor,
+  type SandboxedCodeExecutorOptions,
+} from './code-executors/sandboxed-code-executor.ts';
+export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
@@ -433,6 +437,17 @@ export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from '
 export { type ApprovalToolOptions, approvalTool } from './tools/built-in/approval-tool.ts';
 export { ConsolidateContextTool } from './tools/built-in/consolidate-context-tool.ts';
 export {
+  BaseExampleProvider,
+  type Example,
+  ExampleTool,
+  isBaseExampleProvider,
+} from './tools/built-in/example-tool.ts';
+export {
+  FINISH_TASK_SUCCESS_RESULT,
+  FINISH_TASK_TOOL_NAME,
+  FinishTaskTool,
+} from './tools/built-in/finish-task-tool.ts';
+export {
   CODE_EXECUTION,
   CodeExecutionTool,
   ENTERPRISE_WEB_SEARCH,
@@ -458,7 +473,9 @@ export {
   PRELOAD_MEMORY,
   PreloadMemoryTool,
 } from './tools/built-in/memory-tools.ts';
+export { planTool } from './tools/built-in/plan-tool.ts';
 export { getUserChoiceTool, requestInputTool } from './tools/built-in/question-tools.ts';
+export { type SearchToolOptions, searchTool } from './tools/built-in/search-tool.ts';
 export {
   type DataStoreParams,
   type SearchEngineParams,
@@ -571,7 +588,29 @@ export {
   stringPredicate,
   stringPredicate as allowedToolsPredicate,
 } from './tools/toolsets.ts';
+export { type BraveSearchOptions, braveSearch } from './tools/web/brave-search.ts';
+export {
+  LOAD_WEB_PAGE,
+  type LoadWebPageOptions,
+  loadWebPage,
+  webPageTool,
+} from './tools/web/load-web-page.ts';
+export {
+  type WebSearch,
+  type WebSearchResult,
+  webSearchTool,
+} from './tools/web/web-search-tool.ts';
 export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';
+export { type CommandResult, type CommandToolOptions, commandTool } from './tools/workspace/command-tool.ts';
+export { type FileToolsOptions, fileTools } from './tools/workspace/file-tools.ts';
+export {
+  BaseEnvironment,
+  type ExecutionResult,
+  LocalEnvironment,
+  type LocalEnvironmentOptions,
+} from './tools/workspace/local-environment.ts';
+export type { SandboxLimits, SandboxOptions } from './tools/workspace/sandbox.ts';
+export { Workspace, type WorkspaceOptions, type WorkspaceUse } from './tools/workspace/workspace.ts';
 export {
   type WebhookEventType,
   type WebhookNotifierOptions,

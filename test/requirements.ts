@@ -4,6 +4,7 @@ import { APIS } from './requirements/apis.ts';
 import { APPROVALS } from './requirements/approvals.ts';
 import { ARTIFACTS } from './requirements/artifacts.ts';
 import { CHANNELS } from './requirements/channels.ts';
+import { COMMANDS } from './requirements/commands.ts';
 import { DURABILITY } from './requirements/durability.ts';
 import { JOBS } from './requirements/jobs.ts';
 import { MEMORY } from './requirements/memory.ts';
@@ -12,7 +13,9 @@ import { OPERATIONS } from './requirements/operations.ts';
 import { OUTSIDE_TOOLS } from './requirements/outside-tools.ts';
 import { PLANNED } from './requirements/planned.ts';
 import type { Rows, Source, Tier } from './requirements/row.ts';
+import { SEARCH } from './requirements/search.ts';
 import { TURNS } from './requirements/turns.ts';
+import { WORKSPACE } from './requirements/workspace.ts';
 
 /**
  * One thing that Holdfast promises. Tests that show it name its id at the end of their title, in brackets:
@@ -44,6 +47,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
     APIS,
     CHANNELS,
     OAUTH,
+    WORKSPACE,
+    COMMANDS,
+    SEARCH,
   ].flatMap((rows) => requirementsOf(rows, false)),
   ...requirementsOf(PLANNED, true),
 ];

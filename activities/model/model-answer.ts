@@ -117,6 +117,7 @@ async function draftFromAnswer(
         actions: () => (context.hasActed ? eventActionsOf(context.actions) : undefined),
         tools,
         codeExecutor: codeExecutorOf(step),
+        asksPeople: !step.begins.isRoot,
         toolEdits: changedEdits(step.toolEdits, built.toolEdits()),
         pauses: runConfig.pauseOnToolCalls === true,
         chains: (agent.durable.steps ?? step.settings.steps) === 'chain',

@@ -34,12 +34,12 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       validateAppName HttpAuth HttpCredentials OAuth2Auth AuthScheme OpenIdConnectWithConfig
       BaseCredentialExchanger ExchangeResult ServiceAccount ServiceAccountCredential
       getAskUserConfirmationFunctionCalls getPendingUserInputRequests getUserInputRequests requiresUserInput
-      UserInputKind UserInputRequest BasePolicyEngine InMemoryPolicyEngine PolicyCheckResult PolicyOutcome
+      UserInputKind UserInputRequest FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT Example isBaseExampleProvider BasePolicyEngine InMemoryPolicyEngine PolicyCheckResult PolicyOutcome
       ToolCallPolicyContext`,
   },
   {
     kind: 'ours',
-    how: 'With durable options beside the options of ADK; without `mode`. A ported `runAsyncImpl` runs again from its start in each of its steps. `parentAgent` is no option.',
+    how: 'With durable options beside the options of ADK. `mode` makes a sub-agent a tool of its parent, as in adk-python. A ported `runAsyncImpl` runs again from its start in each of its steps. `parentAgent` is no option.',
     names: 'Agent LlmAgent LlmAgentConfig BaseAgent BaseAgentConfig',
   },
   {
@@ -67,6 +67,21 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'ours',
     how: 'A call runs its agent as a child workflow in a session of its own, with `timeout`, `attempts`, `budget`, `taskQueue` and gates; its failure is told.',
     names: 'AgentTool AgentToolConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'The arguments are checked by the whole schema, and the texts are ours. A task that speaks without `finish_task` asks a person.',
+    names: 'FinishTaskTool',
+  },
+  {
+    kind: 'ours',
+    how: 'Pages of https at the public internet, and of hosts in `allow`; redirects are followed under the same guard. The text is that of `@mozilla/readability`. A failure says its reason.',
+    names: 'LOAD_WEB_PAGE loadWebPage LoadWebPageOptions',
+  },
+  {
+    kind: 'ours',
+    how: 'A provider may be asynchronous. Arguments of calls are written as JSON.',
+    names: 'BaseExampleProvider ExampleTool',
   },
   {
     kind: 'ours',
@@ -185,6 +200,11 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
+    how: 'Commands run in a sandbox, which all that they start ends with. They get PATH, HOME, LANG, TMPDIR and `envVars`; output is cut after 1 MiB; 128 and the number of a signal is the exit code. Files are held against links.',
+    names: 'BaseEnvironment ExecutionResult LocalEnvironment LocalEnvironmentOptions',
+  },
+  {
+    kind: 'ours',
     how: 'Requests are built in one activity; user code that sees one may edit it in place, for this request only.',
     names: `BaseLlmRequestProcessor BaseLlmResponseProcessor CONTENT_REQUEST_PROCESSOR ContentRequestProcessor
       LlmRequest`,
@@ -223,11 +243,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'not yet',
-    what: 'Tasks of sub-agents',
-    names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
-  },
-  {
-    kind: 'not yet',
     what: 'Skills',
     names: `Skill Frontmatter Resources Script SkillRegistry SkillToolset ListSkillsTool LoadSkillTool
       LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool RunSkillInlineScriptErrorCode
@@ -239,12 +254,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     names: `A2AAgentExecutor A2AStreamEventData A2aUserBuilder AGENT_CARD_PATH AfterA2ARequestCallback AfterEventCallback
       AfterExecuteCallback AgentExecutorConfig BeforeA2ARequestCallback BeforeExecuteCallback ExecutorContext
       RemoteA2AAgent RemoteA2AAgentConfig RunnerOrRunnerConfig ToA2aOptions bearerTokenUserBuilder getA2AAgentCard toA2a`,
-  },
-  {
-    kind: 'not yet',
-    what: 'Web pages, commands, examples',
-    names: `BaseEnvironment ExecutionResult LocalEnvironment LocalEnvironmentOptions LOAD_WEB_PAGE loadWebPage
-      LoadWebPageOptions BaseExampleProvider isBaseExampleProvider Example ExampleTool`,
   },
   {
     kind: 'never',

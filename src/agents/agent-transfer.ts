@@ -7,7 +7,7 @@ import { FunctionTool } from '../tools/function-tool.ts';
 import { type AgentView, InvocationContext } from '../tools/invocation-context.ts';
 import { InvalidArgumentsError } from '../tools/tool-error.ts';
 import { assertAgentName } from './base-agent.ts';
-import { asksModel } from './llm-agent-view.ts';
+import { asksModel, hasMode } from './llm-agent-view.ts';
 import { DirectProcessor } from './processors/base-llm-processor.ts';
 
 /** Most transfers of a turn: with more, two agents each take the other for the better one. */
@@ -15,9 +15,13 @@ export const MOST_TRANSFERS = 32;
 
 /**
  * The agents to which a turn may be transferred from this one: its sub-agents, and below an `LlmAgent` its parent and that one's
- * other sub-agents, unless it says otherwise. Semantics: `getTransferTargets` of `@google/adk` 2.0.0.
+ * other sub-agents, unless it says otherwise. Semantics: `getTransferTargets` of `@google/adk` 2.0.0; agents with a `mode` as in adk-python.
  */
 export function transferTargets(agent: AgentView): readonly AgentView[] {
+  return hasMode(agent) ? [] : allTargets(agent).filter((target) => !hasMode(target));
+}
+
+function allTargets(agent: AgentView): readonly AgentView[] {
   const { subAgents, parentAgent } = agent;
   if (!asksModel(agent) || !asksModel(parentAgent)) return subAgents;
   return [

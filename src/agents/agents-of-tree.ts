@@ -6,6 +6,7 @@ import { calledAgent } from './agent-tool.ts';
 import { type BaseAgent, CHECKED_NOW, ownerOf } from './base-agent.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
 import { agentWithModel } from './llm-agent-view.ts';
+import { subAgentTools } from './mode-tools.ts';
 
 /** An agent and those below it, itself first. */
 export function agentsOfTree(agent: BaseAgent): BaseAgent[] {
@@ -67,6 +68,7 @@ export function takeAgents(roots: Iterable<BaseAgent>): void {
 function checkedAgents(roots: Iterable<BaseAgent>): Map<BaseAgent, object> {
   const checked = new Map<BaseAgent, object>();
   agentsWithin(roots, (agent) => {
+    if (isLlmAgent(agent)) subAgentTools(agent);
     // An agent of another copy of the package may be older.
     if (!taken.has(agent)) checked.set(agent, agent[CHECKED_NOW]?.() ?? {});
   });

@@ -107,6 +107,14 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
    * @default 'default'
    */
   includeContents?: 'default' | 'none';
+  /**
+   * Makes a sub-agent a tool of its parent, by its name: nobody transfers the turn to it, nor does it transfer one. `'single_turn'`: its
+   * only answer is the result. `'task'`: it works until its model calls `finish_task`, whose arguments are the result, by the
+   * `outputSchema`; text without that call is a question to a person. Semantics: adk-python.
+   *
+   * @default a turn may be transferred to it
+   */
+  mode?: 'single_turn' | 'task';
   /** Schema of the input that another agent gives to this one: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. */
   inputSchema?: SchemaLike;
   /**
@@ -147,7 +155,6 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
 /** Of `@google/adk` 2.0.0; they come with later releases. */
 export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [
   'parentAgent',
-  'mode',
   'rerunOnResume',
   'waitForOutput',
   'retryConfig',

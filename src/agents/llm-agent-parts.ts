@@ -11,6 +11,7 @@ import type { Problem } from '../schema/problems.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { isBaseTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
+import { FINISH_TASK_TOOL_NAME } from '../tools/built-in/finish-task-tool.ts';
 import { SET_MODEL_RESPONSE } from '../tools/built-in/set-model-response-tool.ts';
 import { assertNameOf, assertToolName } from '../tools/tool-name.ts';
 
@@ -65,14 +66,18 @@ export function checkedProcessors<Processor>(
 export function namesTaken({
   codeExecutor,
   outputSchema,
+  mode,
 }: {
   codeExecutor?: BaseCodeExecutor;
   outputSchema?: SchemaLike;
+  mode?: 'single_turn' | 'task';
 }): Map<string, string> {
   const taken = new Map<string, string>();
   if (codeExecutor !== undefined && !isBuiltInCodeExecutor(codeExecutor))
     taken.set(codeExecutor.name, 'the codeExecutor');
-  if (outputSchema !== undefined) taken.set(SET_MODEL_RESPONSE, 'the tool that answers by the outputSchema');
+  if (mode === 'task') taken.set(FINISH_TASK_TOOL_NAME, 'the tool that ends the task');
+  else if (outputSchema !== undefined)
+    taken.set(SET_MODEL_RESPONSE, 'the tool that answers by the outputSchema');
   return taken;
 }
 

@@ -23,6 +23,7 @@ export interface LlmAgentView extends AgentView {
   readonly tools: readonly ToolUnion[];
   readonly generateContentConfig: Readonly<GenerateContentConfig>;
   readonly includeContents: 'default' | 'none';
+  readonly mode?: 'single_turn' | 'task';
   readonly outputJsonSchema: JsonSchemaObject | undefined;
   readonly disallowTransferToParent: boolean;
   readonly disallowTransferToPeers: boolean;
@@ -33,6 +34,11 @@ export interface LlmAgentView extends AgentView {
 /** Whether `value` is an agent that asks a model, of this or of another copy of the package. */
 export function asksModel(value: unknown): value is LlmAgentView {
   return typeof value === 'object' && value !== null && LLM_AGENT in value && value[LLM_AGENT] === true;
+}
+
+/** Whether the agent is a tool of its parent, by its `mode`. */
+export function hasMode(agent: unknown): boolean {
+  return asksModel(agent) && agent.mode !== undefined;
 }
 
 /** Marks a `ToolAgent`. */

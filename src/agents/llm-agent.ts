@@ -16,6 +16,7 @@ import { namesOf, OptionReader, type OptionsFor, readFrom } from '../schema/opti
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
+import { FinishTaskTool } from '../tools/built-in/finish-task-tool.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './agent-transfer.ts';
 import {
@@ -89,6 +90,7 @@ const LLM_AGENT_OPTIONS = {
   tools: option.unchecked(),
   generateContentConfig: option.unchecked(),
   includeContents: option.choice(['default', 'none'], 'default'),
+  mode: option.choice(['single_turn', 'task']),
   inputSchema: option.unchecked(),
   outputSchema: option.unchecked(),
   outputKey: option.checked(option.text(), (key) => {
@@ -150,6 +152,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   tools: ToolUnion[];
   generateContentConfig: GenerateContentConfig;
   includeContents!: 'default' | 'none';
+  mode?: 'single_turn' | 'task';
   /** As it was given. */
   inputSchema?: SchemaLike;
   /** As it was given; {@link LlmAgent.outputJsonSchema} is what a model is told. */
@@ -173,6 +176,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
 
   #input: CompiledSchema | undefined;
   #output: CompiledSchema | undefined;
+  #finishTask: FinishTaskTool | undefined;
   #resolved: { name: string; model: BaseLlm } | undefined;
 
   constructor(config: LlmAgentConfig) {
@@ -249,6 +253,12 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     return callbackList(this.name, 'onToolErrorCallback', this.onToolErrorCallback);
   }
 
+  /** The tool that ends the agent's tasks, with its `outputSchema`. */
+  get finishTaskTool(): FinishTaskTool {
+    this.#finishTask ??= new FinishTaskTool(this.outputSchema);
+    return this.#finishTask;
+  }
+
   /** `inputSchema` as JSON Schema. */
   get inputJsonSchema(): JsonSchemaObject | undefined {
     return this.#input?.jsonSchema;
@@ -294,11 +304,11 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   }
 
   override [CHECKED_NOW](): object {
-    // `mode` may have been set by a program in JavaScript, where the configuration would refuse it.
-    const config = configNow(this, this.config, [...LLM_AGENT_FIELDS, 'mode']);
+    const config = configNow(this, this.config, LLM_AGENT_FIELDS);
     const now = new LlmAgent({ ...config, subAgents: [] });
     this.#input = now.#input;
     this.#output = now.#output;
+    this.#finishTask = undefined;
     const fields = [...LLM_AGENT_FIELDS, 'durable'].filter((field) => Object.hasOwn(now, field));
     const checked = Object.fromEntries(fields.map((field) => [field, Reflect.get(now, field)]));
     return { ...checked, ...super[CHECKED_NOW]() };

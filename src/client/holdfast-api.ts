@@ -17,6 +17,7 @@ import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Approvals } from './approvals/approvals.ts';
 import type { Artifacts } from './artifacts/artifacts.ts';
+import { Corpora } from './corpora/corpora.ts';
 import { Credentials } from './credentials/credentials.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { Memories } from './memories/memories.ts';
@@ -53,6 +54,8 @@ export abstract class HoldfastApi implements MethodsOf<typeof TURNS & typeof STE
   abstract readonly artifacts: Artifacts;
   /** Memories of users: searched, added, deleted. */
   readonly memories: Memories;
+  /** Documents of apps that agents search: loaded, listed, searched, removed. */
+  readonly corpora: Corpora;
 
   constructor(call: Call) {
     this.call = call;
@@ -60,6 +63,7 @@ export abstract class HoldfastApi implements MethodsOf<typeof TURNS & typeof STE
     this.credentials = new Credentials(call);
     this.jobs = new Jobs(call);
     this.memories = new Memories(call);
+    this.corpora = new Corpora(call);
   }
 
   abstract sendMessage(message: OutgoingMessage): Promise<TurnHandle>;

@@ -3,6 +3,7 @@ import type { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
 import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import { SavedArtifacts } from '../artifacts/saved-artifacts.ts';
 import type { APPROVALS } from '../contract/approvals.ts';
+import type { CORPORA } from '../contract/corpora.ts';
 import type { CREDENTIALS } from '../contract/credentials.ts';
 import type { JOBS } from '../contract/jobs.ts';
 import type { MEMORIES } from '../contract/memories.ts';
@@ -15,6 +16,7 @@ import { Artifacts } from './artifacts/artifacts.ts';
 import { type DescribedArtifacts, StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
 import { direct } from './call.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions } from './client-context.ts';
+import { storedCorpora } from './corpora/stored-corpora.ts';
 import { credentialHandlers } from './credentials/credential-handlers.ts';
 import { HoldfastApi, type SentMessage } from './holdfast-api.ts';
 import { jobHandlers } from './jobs/job-handlers.ts';
@@ -47,6 +49,7 @@ import { waitingTurn } from './turns/waiting-turn.ts';
 /** Performs every operation that has one answer: a noun that is forgotten does not compile. */
 const HANDLERS: Handlers<
   | OperationsOf<typeof APPROVALS>
+  | OperationsOf<typeof CORPORA>
   | OperationsOf<typeof CREDENTIALS>
   | OperationsOf<typeof JOBS>
   | OperationsOf<typeof MEMORIES>
@@ -56,7 +59,7 @@ const HANDLERS: Handlers<
   ClientContext
 > = {
   ...{ ...approvalHandlers, ...credentialHandlers, ...jobHandlers, ...sessionHandlers },
-  ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
+  ...{ ...steeringHandlers, ...storedArtifacts, ...storedCorpora, ...storedMemories },
 };
 
 /**

@@ -16,6 +16,7 @@ export type {
 } from '../contract/approvals.ts';
 export type { ArtifactRow, ListArtifacts, ListedArtifacts, NamedArtifact } from '../contract/artifacts.ts';
 export type { AuditRow, AuditVerification } from '../contract/audit.ts';
+export type { Corpus, CorpusDocument, FoundPassage, Passage, PutDocument } from '../contract/corpora.ts';
 export type { PutCredential, StoredCredential } from '../contract/credentials.ts';
 export { HoldfastError } from '../contract/error.ts';
 export type { ErrorCode } from '../contract/error-codes.ts';
@@ -86,6 +87,8 @@ export {
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';
+export type { Corpora } from './corpora/corpora.ts';
+export type { LoadCorpus, LoadedCorpus, LoadedDocument } from './corpora/load-folder.ts';
 export type { Credentials } from './credentials/credentials.ts';
 export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';

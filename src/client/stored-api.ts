@@ -7,6 +7,8 @@ import { storedApprovals } from './approvals/stored-approvals.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
 import { direct } from './call.ts';
+import { Corpora } from './corpora/corpora.ts';
+import { storedCorpora } from './corpora/stored-corpora.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { storedJobs } from './jobs/stored-jobs.ts';
 import { Memories } from './memories/memories.ts';
@@ -22,6 +24,7 @@ export interface StoredApi {
   jobs: Pick<Jobs, 'list' | 'get'>;
   artifacts: Artifacts;
   memories: Memories;
+  corpora: Corpora;
 }
 
 /**
@@ -31,7 +34,14 @@ export interface StoredApi {
  */
 export function storedApi(store: Store, credentialKeys: CredentialKeys | undefined): StoredApi {
   const call = direct(
-    { ...storedJobs, ...storedApprovals, ...storedArtifacts, ...storedMemories, ...storedSessions },
+    {
+      ...storedJobs,
+      ...storedApprovals,
+      ...storedArtifacts,
+      ...storedMemories,
+      ...storedCorpora,
+      ...storedSessions,
+    },
     { store, credentialKeys },
   );
   return {
@@ -41,5 +51,6 @@ export function storedApi(store: Store, credentialKeys: CredentialKeys | undefin
     jobs: new Jobs(call),
     artifacts: new Artifacts(call, new StoredBytes(() => ({ store, bytes: ArtifactBytes.of(store.blobs) }))),
     memories: new Memories(call),
+    corpora: new Corpora(call),
   };
 }

@@ -38,6 +38,9 @@ export const ERROR_CODES = {
   HOLDFAST_UNSETTLED_CALL: { name: 'UnsettledError' },
   HOLDFAST_ONCE_RESULT: { name: 'ToolError' },
   HOLDFAST_INVALID_QUERY: { name: 'ToolError' },
+  HOLDFAST_FILE_REFUSED: { name: 'ToolError' },
+  HOLDFAST_SNAPSHOT_FAILED: { name: 'ToolError' },
+  HOLDFAST_WORKSPACE_CHANGED: { name: 'ToolError', ...RETRYABLE },
   HOLDFAST_NOT_JSON: { name: 'JsonValueError' },
   HOLDFAST_NO_CALL: { name: 'NoCallError' },
   HOLDFAST_NO_JOB: { name: 'NoJobError' },
@@ -62,6 +65,7 @@ export const ERROR_CODES = {
   HOLDFAST_INPUT_PENDING: { name: 'InputPending', ...RETRYABLE },
   HOLDFAST_INPUT_MISMATCH: { name: 'ToolError' },
   HOLDFAST_TOO_MANY_CHUNKS: { name: 'TooManyChunks' },
+  HOLDFAST_NO_SANDBOX: { name: 'ToolError' },
   HOLDFAST_MCP_UNAVAILABLE: { name: 'McpUnavailable', ...RETRYABLE },
   HOLDFAST_MCP_REFUSED: { name: 'McpRefused' },
   HOLDFAST_HTTP_STATUS: { name: 'ToolError' },
@@ -163,6 +167,7 @@ export const ERROR_CODES = {
   HOLDFAST_NOTE_REFUSED: { name: 'NoteRefused' },
   HOLDFAST_ADDRESS_REFUSED: { name: 'AddressRefused' },
   HOLDFAST_FETCH_FAILED: { name: 'FetchFailed', ...RETRYABLE },
+  HOLDFAST_PAGE_UNREADABLE: { name: 'PageUnreadable' },
   HOLDFAST_SLACK_FAILED: { name: 'SlackFailed', ...RETRYABLE },
   HOLDFAST_SLACK_PERSON_LATE: { name: 'SlackPersonLate', ...RETRYABLE },
   HOLDFAST_SLACK_MESSAGE_UNKNOWN: { name: 'SlackMessageUnknown', ...RETRYABLE },
@@ -214,6 +219,7 @@ export const ERROR_CODES = {
   HOLDFAST_INVALID_MEMORY: { name: 'InvalidMemory' },
   HOLDFAST_MEMORY_SERVICE_FAILED: { name: 'MemoryServiceFailed', ...RETRYABLE },
   HOLDFAST_EMBEDDINGS_FAILED: { name: 'EmbeddingsFailed', ...RETRYABLE },
+  HOLDFAST_NO_SUCH_CORPUS: { name: 'ToolError' },
 
   // Artifacts
   HOLDFAST_INVALID_ARTIFACT_NAME: { name: 'InvalidArtifactName', status: 400 },

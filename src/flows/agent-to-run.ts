@@ -42,5 +42,6 @@ export function isRoutableLlmAgent(agent: BaseAgent): boolean {
 
 function isRoutable(agent: BaseAgent, root: BaseAgent): boolean {
   if (!isLlmAgent(agent) || agent.disallowTransferToParent) return false;
+  if (agent !== root && agent.mode !== undefined) return false;
   return agent === root || (agent.parentAgent !== undefined && isRoutable(agent.parentAgent, root));
 }

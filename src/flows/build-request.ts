@@ -1,6 +1,7 @@
 import { transferToAgentTool } from '../agents/agent-transfer.ts';
 import { CallbackFailed } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import { tasksTools } from '../agents/mode-tools.ts';
 import { type CompactionHooks, setSite, type ToolChoice } from '../agents/processors/base-llm-processor.ts';
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
 import { appendInstructions, appendTools, removeTools } from '../models/llm-request.ts';
@@ -11,6 +12,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { BaseTool, LlmRequest, ToolFactory } from '../tools/base-tool.ts';
+import { MODE_INSTRUCTIONS } from '../tools/built-in/finish-task-tool.ts';
 import {
   SET_MODEL_RESPONSE,
   SET_MODEL_RESPONSE_INSTRUCTION,
@@ -91,11 +93,12 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
     setSite(request, { addsTools, chooseTools: choosing ? chooseTools : undefined, compaction });
   }
   const events = await runProcessors({ agent, invocation, init, request });
+  if (agent.mode !== undefined) appendInstructions(request, [MODE_INSTRUCTIONS[agent.mode]]);
   await offerTools({ agent, init, request, groups, edits: tools.edits });
   appendTools(request, answering);
   tools.takeOver(request);
   const offered = Object.keys(request.toolsDict);
-  leaveAllowed(request, tools.edits);
+  leaveAllowed(request, tools.edits, answering);
   const queries = offerQueries(site, groups, request);
   answerByCall(agent, request);
   label(request, agent.name);
@@ -161,8 +164,9 @@ function offerQueries(
 
 const responseTool = new WeakMap<LlmAgent, BaseTool>();
 
-/** `set_model_response`, where the model can't have both tools and a response schema. */
+/** `set_model_response`, where the model can't have both tools and a response schema; those of a task. */
 function responseTools(agent: LlmAgent, addsTools: boolean): BaseTool[] {
+  if (agent.mode === 'task') return tasksTools(agent);
   const { outputJsonSchema, tools } = agent;
   if (outputJsonSchema === undefined || (tools.length === 0 && !addsTools)) return [];
   if (takesSchemaWithTools(agent.canonicalModel)) return [];
@@ -190,12 +194,12 @@ function answerByCall(agent: LlmAgent, request: LlmRequest): void {
 }
 
 /** Tools that earlier steps have added stand in the request by now, whether they are allowed or not. */
-function leaveAllowed(request: LlmRequest, edits: readonly ToolEdit[]): void {
+function leaveAllowed(request: LlmRequest, edits: readonly ToolEdit[], answering: readonly BaseTool[]): void {
   const { allowedTools } = request;
   if (allowedTools === undefined || edits.length === 0) return;
   const isLeft = (name: string) =>
     allowedTools.includes(name) ||
-    name === SET_MODEL_RESPONSE ||
+    answering.some((tool) => tool.name === name) ||
     request.toolsDict[name] === transferToAgentTool;
   removeTools(
     request,

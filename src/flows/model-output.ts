@@ -39,11 +39,12 @@ export async function modelOutputOf(agent: LlmAgent, text: string): Promise<Mode
   }
 }
 
-/** The first valid answer among the calls of `set_model_response` in a response, or the problem of each call. */
+/** The first valid answer among the calls of `set_model_response`, or of `finish_task`, in a response, or the problem of each call. */
 export async function answerBySchema(
   agent: LlmAgent,
   calls: readonly FunctionCall[],
 ): Promise<{ text: string } | { errors: ReadonlyMap<FunctionCall, string> }> {
+  if (agent.mode === 'task') return await answerOfTask(agent, calls);
   const { outputJsonSchema } = agent;
   const errors = new Map<FunctionCall, string>();
   if (outputJsonSchema === undefined) return { errors };
@@ -63,6 +64,23 @@ export async function answerBySchema(
           'You could retry calling this tool, but it is IMPORTANT for you to provide all the mandatory parameters.',
       );
     }
+  }
+  return { errors };
+}
+
+/** The result of a task by a call of `finish_task`, which ends it alone: other calls would never run. */
+async function answerOfTask(
+  agent: LlmAgent,
+  calls: readonly FunctionCall[],
+): ReturnType<typeof answerBySchema> {
+  const { finishTaskTool: finish, outputSchema } = agent;
+  const errors = new Map<FunctionCall, string>();
+  for (const call of calls.filter(({ name }) => name === finish.name)) {
+    const { args = {} } = call;
+    const alone = `Call \`${finish.name}\` alone, after the results of the other calls.`;
+    const problem = calls.length > 1 ? alone : await finish.problemOf(args);
+    if (problem !== undefined) errors.set(call, problem);
+    else return { text: outputSchema ? JSON.stringify(finish.extractOutput(args)) : String(args.result) };
   }
   return { errors };
 }

@@ -1,6 +1,7 @@
 import { transferTargets, transferToAgentTool } from '../agents/agent-transfer.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { namesTaken } from '../agents/llm-agent-parts.ts';
+import { subAgentTools, toolOfMode } from '../agents/mode-tools.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { codedError } from '../contract/error.ts';
@@ -81,10 +82,10 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   return query;
 }
 
-/** `transfer_to_agent` where the name is that, and the agent has somebody to hand a turn on to: a processor offers it. */
+/** `transfer_to_agent` where the name is that, and the agent has somebody to hand a turn on to; or the tool of a `mode`. */
 export function transferToolOf(agent: LlmAgent, name: string): BaseTool | undefined {
   const isOffered = name === transferToAgentTool.name && transferTargets(agent).length > 0;
-  return isOffered ? transferToAgentTool : undefined;
+  return isOffered ? transferToAgentTool : toolOfMode(agent, name);
 }
 
 /**
@@ -103,7 +104,8 @@ export function resolveTools(
   // These don't depend on the request.
   const known = plainGroups.get(agent);
   if (known !== undefined) return known;
-  const groups = agent.tools.map((tool, index) => ({ field: `tools[${index}]`, tools: [tool as BaseTool] }));
+  const own = agent.tools.map((tool, index) => ({ field: `tools[${index}]`, tools: [tool as BaseTool] }));
+  const groups = [...own, ...subAgentTools(agent)];
   plainGroups.set(agent, groups);
   return groups;
 }
@@ -126,7 +128,8 @@ async function resolveToolsets(
       return { field, toolset: tool, tools };
     }),
   );
-  return withoutDuplicates(agent, groups, warn).map((group) => withoutRefused(agent, group, warn));
+  const all = [...groups, ...subAgentTools(agent)];
+  return withoutDuplicates(agent, all, warn).map((group) => withoutRefused(agent, group, warn));
 }
 
 /** Toolsets in the order in which they may take names: optional ones after those that are needed, and servers from outside last. */

@@ -15,6 +15,7 @@ import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { NewEvent } from '../store/turns/step-store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { requestInputTool } from '../tools/built-in/question-tools.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { assertWalkable, leftOutProblem, withoutDeepArguments } from './left-out-arguments.ts';
 import { answerBySchema, modelOutputOf } from './model-output.ts';
@@ -32,6 +33,8 @@ export interface GivenResponse {
   actions: () => EventActions | undefined;
   /** Those of the request. */
   tools: ReadonlyMap<string, BaseTool>;
+  /** A task that is below another agent: its text is a question to a person. */
+  asksPeople?: boolean;
   /** Runs the code of the response; undefined where nobody does. */
   codeExecutor: BaseCodeExecutor | undefined;
   toolEdits: readonly ToolEdit[] | undefined;
@@ -69,15 +72,18 @@ export async function draftFromResponse(
   const whole = partsOf(response);
   const isThought = thoughtsOf(whole);
   const planned = given.planned?.(whole) ?? whole;
-  const bySchema = tools.has('set_model_response')
-    ? await answerBySchema(agent, functionCallsOf(planned))
-    : { errors: NO_ERRORS };
+  const bySchema =
+    tools.has('set_model_response') || agent.mode === 'task'
+      ? await answerBySchema(agent, functionCallsOf(planned))
+      : { errors: NO_ERRORS };
   const answered = 'text' in bySchema;
   const errors = answered ? NO_ERRORS : bySchema.errors;
   const errorAt = functionCallsOf(planned).map((call) => leftOutProblem(call) ?? errors.get(call));
   const found =
     answered || codeExecutor === undefined ? undefined : findCode(codeExecutor, planned, isThought);
-  const said = answered ? [{ text: bySchema.text }] : (found?.parts ?? planned);
+  const question = answered || found !== undefined ? undefined : questionOf(agent, given, response, planned);
+  const words = answered ? [{ text: bySchema.text }] : (found?.parts ?? planned);
+  const said = question === undefined ? words : [...words, question];
   const { parts } = nameCalls(said, asked.runKey, asked.step, takenCallIds);
   const code = codeExecutor === undefined || found === undefined ? undefined : codeTool(codeExecutor);
   const calls: FunctionCallOfStep[] = [
@@ -88,10 +94,15 @@ export async function draftFromResponse(
   // The provider has run code, and the model has yet to say what it makes of the result.
   const goesOn = !failed && calls.length === 0 && parts.at(-1)?.codeExecutionResult !== undefined;
   // An answered call takes no other answer.
-  const pauses = given.pauses && calls.some((call) => call.callId !== '' && call.response === undefined);
+  const pauses =
+    given.pauses &&
+    question === undefined &&
+    calls.some((call) => call.callId !== '' && call.response === undefined);
   const event: DraftEvent = {
     ...fieldsOf(response),
-    ...(response.content === undefined ? {} : { content: { ...response.content, role: 'model', parts } }),
+    ...(response.content === undefined && question === undefined
+      ? {}
+      : { content: { ...response.content, role: 'model', parts } }),
     invocationId: asked.invocationId,
     author: asked.agent,
     ...longRunning(calls, tools),
@@ -117,6 +128,21 @@ export async function draftFromResponse(
   if (requests.length === 0) return { asked, events, usage, plan: runs };
   const asks: NewEvent = { kind: 'request', event: requestEvent(requests, event) };
   return { asked, events: [...events, asks], usage, plan: { ...runs, requests } };
+}
+
+/** The call that asks a person what a task has said without a call; undefined if it has not. */
+function questionOf(
+  agent: LlmAgent,
+  { asksPeople }: GivenResponse,
+  { errorCode }: LlmResponse,
+  parts: readonly Part[],
+): Part | undefined {
+  const isCall = functionCallsOf(parts).length > 0 || parts.at(-1)?.codeExecutionResult !== undefined;
+  if (agent.mode !== 'task' || !asksPeople || errorCode !== undefined || isCall) return undefined;
+  const message =
+    textOf({ parts: [...parts] }).trim() ||
+    `${agent.name} has neither asked nor finished its task: how should it go on?`;
+  return { functionCall: { name: requestInputTool.name, args: { message } } };
 }
 
 /** Those of calls that the plan has room for. */

@@ -1,3 +1,4 @@
+import { CORPORA } from '../contract/corpora.ts';
 import { CREDENTIALS } from '../contract/credentials.ts';
 import { JOBS } from '../contract/jobs.ts';
 import { MEMORIES } from '../contract/memories.ts';
@@ -91,6 +92,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   sessionRoutes(app, setting);
   artifactRoutes(app, setting);
   serveAll(app, setting, MEMORIES);
+  serveAll(app, setting, CORPORA);
   turnRoutes(app, setting);
   eventRoutes(app, setting);
   steeringRoutes(app, setting);

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { postgresApprovals } from './approvals/postgres-approvals.ts';
 import { postgresArtifacts } from './artifacts/postgres-artifacts.ts';
 import { postgresBlobs } from './artifacts/postgres-blobs.ts';
+import { postgresCorpora } from './corpora/postgres-corpora.ts';
 import { postgresCredentials } from './credentials/postgres-credentials.ts';
 import { Database, type DatabaseOptions } from './engine/database.ts';
 import { migrate } from './engine/migrate.ts';
@@ -77,6 +78,7 @@ export async function openPostgresStore(
     artifacts: postgresArtifacts(database),
     blobs: postgresBlobs(database),
     memories: postgresMemories(database),
+    corpora: postgresCorpora(database),
     live,
     db: database.db,
     socket,

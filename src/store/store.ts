@@ -1,6 +1,7 @@
 import type { ApprovalStore } from './approvals/approval-store.ts';
 import type { ArtifactStore } from './artifacts/artifact-store.ts';
 import type { BlobStore } from './artifacts/blob-store.ts';
+import type { CorpusStore } from './corpora/corpus-store.ts';
 import type { CredentialStore } from './credentials/credential-store.ts';
 import type { StoreClock } from './engine/store-clock.ts';
 import type { JobStore } from './jobs/job-store.ts';
@@ -30,6 +31,7 @@ export interface Store extends StoreClock {
   readonly artifacts: ArtifactStore;
   readonly blobs: BlobStore;
   readonly memories: MemoryStore;
+  readonly corpora: CorpusStore;
   readonly live: LiveFeed;
   close(): Promise<void>;
 }

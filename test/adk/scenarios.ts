@@ -6,6 +6,7 @@ import { BASICS } from './scenarios/basics.ts';
 import { COMPACTIONS } from './scenarios/compactions.ts';
 import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
+import { EXAMPLES } from './scenarios/examples.ts';
 import { HISTORY } from './scenarios/history.ts';
 import { INPUTS } from './scenarios/inputs.ts';
 import { LATE_RESPONSES } from './scenarios/late-responses.ts';
@@ -50,4 +51,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PORTED_AGENTS,
   ...TRANSFERS,
   ...AGENT_TOOLS,
+  ...EXAMPLES,
 ];

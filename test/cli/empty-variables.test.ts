@@ -87,8 +87,9 @@ describe('an empty variable counts as not set [cli.empty]', () => {
       .filter((path) => /\bprocess\.env\b/.test(textOf(path).replace(/\/\*\*.*?\*\/|\/\/[^\n]*/gs, '')));
     expect(readers.sort()).toEqual(
       [
-        // What an interpreter of code needs of the system's.
-        'src/code-executors/run-program.ts',
+        // Programs and the sandbox need variables of the system.
+        'src/tools/workspace/run-program.ts',
+        'src/tools/workspace/sandbox.ts',
         'src/environment.ts',
         // These hand it on to what reads by `variable`, or write to it.
         'src/runner/embedded-services.ts',

@@ -225,3 +225,22 @@ test('what a callback says is shown, and the text beside it once [cli.run]', () 
   expect(shownBy(true).print(...items)).toBe(shown);
   expect(chat()(...items)).toBe(shown);
 });
+
+test('a plan is shown when it changes, and nothing in it reaches the terminal [plan.shown]', () => {
+  const event = createEvent({
+    invocationId: 'e-1',
+    author: 'support',
+    content: { role: 'user', parts: [{ functionResponse: { name: 'update_plan', response: { steps: 2 } } }] },
+  });
+  event.actions.stateDelta = {
+    plan_of_support: [
+      { text: 'look', status: 'done' },
+      { text: 'write\u001b[2J', status: 'in_progress' },
+    ],
+    other: 1,
+  };
+  const item: StreamItem = { type: 'event', seq: 1, kind: 'responses', ...PLACE, event };
+  const lines = ['  support  ☑ look', String.raw`  support  ▸ write\u001b[2J`, ''].join('\n');
+  expect(shownBy(true).print(item)).toContain(lines);
+  expect(chat()(item)).toContain(lines);
+});

@@ -9,6 +9,7 @@ import { Artifacts } from '../../src/client/artifacts/artifacts.ts';
 import { StoredBytes, storedArtifacts } from '../../src/client/artifacts/stored-artifacts.ts';
 import { direct } from '../../src/client/call.ts';
 import { contextOf } from '../../src/client/client-context.ts';
+import { storedCorpora } from '../../src/client/corpora/stored-corpora.ts';
 import { credentialHandlers } from '../../src/client/credentials/credential-handlers.ts';
 import { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { GatewayClient } from '../../src/client/index.ts';
@@ -128,7 +129,7 @@ export async function openContractScene(): Promise<ContractScene> {
   });
   const watch = watched({
     ...{ ...approvalHandlers, ...credentialHandlers, ...jobHandlers, ...sessionHandlers },
-    ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
+    ...{ ...steeringHandlers, ...storedArtifacts, ...storedCorpora, ...storedMemories },
   });
   const check = new DocumentCheck(await fetchDocument(env.gateway.url));
   const names = () => ({

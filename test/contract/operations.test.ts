@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storedApprovals } from '../../src/client/approvals/stored-approvals.ts';
 import { storedArtifacts } from '../../src/client/artifacts/stored-artifacts.ts';
+import { storedCorpora } from '../../src/client/corpora/stored-corpora.ts';
 import { GatewayClient, HoldfastClient } from '../../src/client/index.ts';
 import { storedJobs } from '../../src/client/jobs/stored-jobs.ts';
 import { storedMemories } from '../../src/client/memories/stored-memories.ts';
 import { storedSessions } from '../../src/client/sessions/stored-sessions.ts';
 import { APPROVALS } from '../../src/contract/approvals.ts';
 import { ARTIFACTS } from '../../src/contract/artifacts.ts';
+import { CORPORA } from '../../src/contract/corpora.ts';
 import { CREDENTIALS } from '../../src/contract/credentials.ts';
 import { ERROR_CODES, type ErrorEntry } from '../../src/contract/error-codes.ts';
 import { JOBS } from '../../src/contract/jobs.ts';
@@ -21,6 +23,7 @@ import { checkedFetch } from '../gateway/document-check.ts';
 import { clientOf, stubGateway } from '../gateway/gateway-stub.ts';
 import { APPROVAL_ROWS } from './approval-rows.ts';
 import { type ContractScene, openContractScene } from './contract-scene.ts';
+import { CORPUS_ROWS } from './corpus-rows.ts';
 import { JOB_ROWS } from './job-rows.ts';
 import { ARTIFACT_ROWS, CREDENTIAL_ROWS, MEMORY_ROWS } from './kept-rows.ts';
 import { type Api, comparable, fieldsOf, type OperationRow, pathOf, type Refusal } from './operation-row.ts';
@@ -28,14 +31,31 @@ import { SESSION_ROWS, STEERING_ROWS, TURN_ROWS } from './turn-rows.ts';
 
 const ROWS: Readonly<Record<string, OperationRow<Operation>>> = {
   ...{ ...APPROVAL_ROWS, ...ARTIFACT_ROWS, ...CREDENTIAL_ROWS, ...JOB_ROWS },
-  ...{ ...MEMORY_ROWS, ...SESSION_ROWS, ...STEERING_ROWS, ...TURN_ROWS },
+  ...{ ...CORPUS_ROWS, ...MEMORY_ROWS, ...SESSION_ROWS, ...STEERING_ROWS, ...TURN_ROWS },
 } as never;
-const NOUNS: readonly Noun[] = [APPROVALS, ARTIFACTS, CREDENTIALS, JOBS, MEMORIES, SESSIONS, STEERING, TURNS];
+const NOUNS: readonly Noun[] = [
+  APPROVALS,
+  ARTIFACTS,
+  CORPORA,
+  CREDENTIALS,
+  JOBS,
+  MEMORIES,
+  SESSIONS,
+  STEERING,
+  TURNS,
+];
 const OPERATIONS = NOUNS.flatMap((noun) => Object.values(noun).flat() as Operation[]);
 const CASES = OPERATIONS.map((operation) => [operation.id, operation] as const);
 /** Names of the operations that need no Temporal. */
 const STORED = Object.keys({
-  ...{ ...storedApprovals, ...storedArtifacts, ...storedJobs, ...storedMemories, ...storedSessions },
+  ...{
+    ...storedApprovals,
+    ...storedArtifacts,
+    ...storedJobs,
+    ...storedCorpora,
+    ...storedMemories,
+    ...storedSessions,
+  },
   ...{ 'artifacts.get': true, 'artifacts.put': true },
 });
 
@@ -79,7 +99,15 @@ function leastOf(operation: Operation): Input {
   const ids = { jobId: `job-${'x'.repeat(22)}`, requestId: 'rq-e-none.1.0.1', beforeInvocationId: 'e' };
   const given = { confirmed: true, response: 1, result: 1, error: 'x', credentialKey: 'k' };
   const credential = { authType: 'apiKey', apiKey: 'x' };
-  const all: Input = { ...names, ...ids, ...given, credential, credentialRef: `cr-${'x'.repeat(22)}` };
+  const corpus = { corpus: 'c', path: 'a', digest: 'd', first: 0, passages: [], query: 'x' };
+  const all: Input = {
+    ...names,
+    ...ids,
+    ...given,
+    ...corpus,
+    credential,
+    credentialRef: `cr-${'x'.repeat(22)}`,
+  };
   return Object.fromEntries(fieldsOf(operation).required.map((field) => [field, all[field]]));
 }
 

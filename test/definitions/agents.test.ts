@@ -197,10 +197,9 @@ describe('LlmAgent [agent.define]', () => {
     ],
     [
       'later',
-      { mode: 'task' },
-      'LlmAgent "support": mode: an option of ADK that this release of Holdfast does not have',
+      { timeout: 5 },
+      'LlmAgent "support": timeout: an option of ADK that this release of Holdfast does not have',
     ],
-    ['later', { timeout: 5 }, 'LlmAgent "support": timeout: an option of ADK'],
     [
       'callback',
       { beforeAgentCallback: {} },

@@ -135,7 +135,7 @@ describe('members of classes of @google/adk 2.0.0 [adk.members]', () => {
       JSON.stringify(agent),
     ]).not.toThrow();
     expect(agent).toEqual(plain());
-    expect('mode' in agent).toBe(true);
+    expect('canonicalInstruction' in agent).toBe(true);
     expect(new Timed(5).timeout).toBe(5);
   });
 });

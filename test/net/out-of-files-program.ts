@@ -1,5 +1,5 @@
 import { openSync } from 'node:fs';
-import { runProgram } from '../../src/code-executors/run-program.ts';
+import { runProgram } from '../../src/tools/workspace/run-program.ts';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
 import { run } from '../../worker/temporal/child-process.ts';
 
@@ -10,7 +10,7 @@ try {
   console.log((error as NodeJS.ErrnoException).code);
 }
 const program = { command: 'true', args: [], directory: '/', timeout: 5_000, abortSignal: undefined };
-console.log((await runProgram(program)).stderr.trim());
+console.log(`Process error: ${(await runProgram(program)).error?.message}`);
 console.log((await run('true', [], { env: process.env, timeout: 5_000 })).failure);
 endWithProcess('/nowhere', { remove: false })();
 console.log('goes on');

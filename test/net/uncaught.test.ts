@@ -33,6 +33,10 @@ const HEARD_ELSEWHERE = [
   'src/cli/artifacts/artifact-commands.ts',
   'src/cli/init/template-openapi.ts',
   'src/store/engine/open-pool.ts',
+  'src/tools/workspace/file-search.ts',
+  'src/tools/workspace/snapshot.ts',
+  'src/tools/workspace/workspace-files.ts',
+  'src/tools/workspace/workspace.ts',
   'worker/embedded/ending-process.ts',
 ];
 

@@ -564,6 +564,20 @@ test('an inbox that is turned off, or has no store, is not there [inbox.access]'
   }
 });
 
+describe('plans of the session', () => {
+  test('stand on the page of a request, for who may read it [plan.shown]', async () => {
+    const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
+    const state = { plan_of_clerk: [{ text: 'Look at <b>it</b>', status: 'done' }] };
+    await desk.options.client.sessions.create({ ...names, state });
+    const { requestId } = await desk.asked('restart', { host: 'p' }, names);
+    const reader = await signedIn('petra', [{ app: '*', roles: ['read'] }]);
+    const page = await reader.read(`/inbox/requests/${requestId}`);
+    expect(page.text).toContain('☑ Look at &lt;b&gt;it&lt;/b&gt;');
+    const decider = await signedIn('paul', [{ app: '*', roles: ['approve'] }]);
+    expect((await decider.read(`/inbox/requests/${requestId}`)).text).not.toContain('Look at');
+  });
+});
+
 describe('files of the session', () => {
   test('are links for who may read it, downloads and no pages, and nobody else’s [artifact.clients]', async () => {
     const row = await desk.asked('restart', { host: 'a' });

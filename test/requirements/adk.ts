@@ -182,6 +182,10 @@ export const ADK: Rows = {
     'adk-js: requestInputTool',
     'A model asks a person; a call of it that nothing could ask fails closed.',
   ],
+  'examples.instruction': [
+    'adk-js: ExampleTool',
+    'Examples stand in the instruction of each request, chosen for what the user says.',
+  ],
   'builtin.gemini': ['adk-go: geminitool', 'Tools of Gemini itself are configured, not called.'],
   'context.services': ['adk-go: Context', "Artifacts and memory without a service throw ADK's error."],
   'runner.run': ['adk-js: Runner', 'An ADK program with its Runner runs after its import is changed.'],

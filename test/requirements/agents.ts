@@ -17,6 +17,28 @@ export const AGENTS: Rows = {
   'agentTool.skip': ['agent_tool.go: skipSummarization', 'An agent tool can skip the summary.'],
   'agentTool.errors': ['adk-go: agenttool', "An error of the child is told with ADK's text."],
   'agentTool.gates': ['adk-python: #7245', 'A request inside an agent tool waits and is not swallowed.'],
+  'mode.tool': [
+    'adk-python: mode',
+    'A sub-agent with a mode is a tool of its parent; no turn is transferred to it, nor by it.',
+  ],
+  'mode.singleTurn': ['adk-python: mode', 'An agent of a single turn is told so, and answers once.'],
+  'mode.task': [
+    'adk-python: mode',
+    'A task ends by `finish_task` alone, whose checked arguments are its result.',
+  ],
+  'mode.task.asks': [
+    'adk-python: mode',
+    'A task that speaks without `finish_task` asks a person by a request, and goes on with the answer.',
+  ],
+  'mode.finishTask': [
+    'adk-js: FinishTaskTool',
+    '`finish_task` takes what its schema asks for, and is the name of no other tool of a task.',
+  ],
+  'plan.state': ['holdfast', 'A plan is in the state under its agent, bounded.'],
+  'plan.shown': [
+    'holdfast',
+    'Terminals show a plan when it changes, and the page of a request shows it to who may read the session.',
+  ],
   'agent.routed': [
     'adk-js: RoutedAgent',
     'A routed agent falls back where an agent failed before it said anything; each choice is recorded first.',

@@ -2,6 +2,19 @@ import type { Rows } from './row.ts';
 
 /** Tools of other parties, and ours for them: servers and clients of MCP. */
 export const OUTSIDE_TOOLS: Rows = {
+  'web.page': [
+    'adk-js: loadWebPage',
+    'A page is the text that a person reads; a failure says its reason and whether it may pass.',
+  ],
+  'web.guard': ['adk-js: loadWebPage', 'Private addresses, and those without TLS, are not asked for pages.'],
+  'web.hostile': [
+    'holdfast',
+    'A page that would take minutes to read is given up after seconds, and holds up nothing but other pages.',
+  ],
+  'web.search': [
+    'holdfast',
+    'A search asks any engine; Brave is one, whose answers are bounded and whose key is in no error.',
+  ],
   'mcp.tools': [
     'adk-go: mcptoolset',
     'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',

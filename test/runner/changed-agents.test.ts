@@ -203,7 +203,7 @@ describe('an agent', () => {
       ({ responseProcessors }) => responseProcessors.push({} as never),
       /responseProcessors\[0\]: expected a processor/,
     ],
-    ['a mode', (agent) => Object.assign(agent, { mode: 'task' }), /mode: /],
+    ['no mode', (agent) => Object.assign(agent, { mode: 'chat' }), /mode: expected/],
   ])('that has become wrong is refused by its worker: %s [agent.change]', (_what, change, problem) => {
     const agent = new LlmAgent({ name: 'desk', model, tools: [named('find')] });
     change(agent);

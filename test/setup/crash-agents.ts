@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -7,6 +8,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import type { MCPConnectionParams } from '../../src/tools/mcp/connection-params.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
+import { Workspace } from '../../src/tools/workspace/workspace.ts';
 
 /** Files through which the tools of a worker process are seen, and held, from outside. */
 export interface CrashFiles {
@@ -127,6 +129,18 @@ export function crashAgents(
       return { versions };
     },
   });
+  const workspace = new Workspace({ folder: join(dirname(effects), 'workspaces') });
+  const note = tool({
+    name: 'note',
+    description: 'adds a line to a file of the workspace',
+    parameters: z.object({}),
+    isConcurrencySafe: false,
+    execute: async (_args, context) =>
+      await workspace.use(context, async (root) => {
+        appendFileSync(join(root, 'notes.txt'), 'line\n');
+        return { notes: readFileSync(join(root, 'notes.txt'), 'utf8') };
+      }),
+  });
   const { MCP_SERVER_OF_TEST: url, MCP_PROGRAM_OF_TEST: program, MCP_UNKNOWN_OF_TEST: unknown } = process.env;
   const params: MCPConnectionParams | undefined =
     program !== undefined
@@ -164,6 +178,7 @@ export function crashAgents(
         report,
         build,
         save,
+        note,
         ...served,
       ],
     }),

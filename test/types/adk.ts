@@ -142,7 +142,6 @@ expectTypeOf<Exclude<keyof ours.LlmResponse, keyof ours.Event>>().toBeNever();
 // Agents: ADK's configuration, as far as this release has it.
 type Coming =
   | 'parentAgent'
-  | 'mode'
   | 'rerunOnResume'
   | 'waitForOutput'
   | 'retryConfig'
@@ -176,7 +175,7 @@ expectTypeOf<Exclude<keyof ours.ParallelAgentConfig, OfParallel>>().toExtend<key
 expectTypeOf<keyof ours.LoopAgentConfig>().toExtend<keyof adk.LoopAgentConfig>();
 expectTypeOf<ours.LoopAgentConfig['maxIterations']>().toEqualTypeOf<adk.LoopAgentConfig['maxIterations']>();
 expectTypeOf<Exclude<keyof adk.BaseAgentConfig, keyof ours.BaseAgentConfig>>().toExtend<
-  Exclude<Coming, 'contextCompactors' | 'mode'> | 'inputSchema' | 'outputSchema'
+  Exclude<Coming, 'contextCompactors'> | 'inputSchema' | 'outputSchema'
 >();
 expectTypeOf<Exclude<keyof adk.AgentToolConfig, keyof ours.AgentToolConfig>>().toBeNever();
 expectTypeOf<ours.AgentToolConfig['skipSummarization']>().toEqualTypeOf<

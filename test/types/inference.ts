@@ -175,8 +175,9 @@ expectTypeOf(agent.durable.modelTimeout).toBeNumber();
 // @ts-expect-error options are no tool
 new LlmAgent({ name: 'a', model: 'm', tools: [{ ...base, execute: () => 1 }] });
 new LlmAgent({ name: 'a', model: 'm', subAgents: [agent] });
-// @ts-expect-error not in this release
 new LlmAgent({ name: 'a', model: 'm', mode: 'task' });
+// @ts-expect-error no such mode
+new LlmAgent({ name: 'a', model: 'm', mode: 'chat' });
 
 // Generators, media and long-running functions, whatever the schema of the result.
 const lines = z.object({ lines: z.number() });

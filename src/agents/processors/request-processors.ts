@@ -34,7 +34,7 @@ export class BasicLlmRequestProcessor extends DirectProcessor {
     llmRequest.model = model.model;
     llmRequest.config = copyPlain({ ...agent.generateContentConfig });
     const { outputJsonSchema } = agent;
-    if (outputJsonSchema === undefined) return;
+    if (outputJsonSchema === undefined || agent.mode === 'task') return;
     if (hasTools(agent, llmRequest) && !takesSchemaWithTools(model)) return;
     llmRequest.config.responseJsonSchema = outputJsonSchema;
     llmRequest.config.responseMimeType = 'application/json';
@@ -52,7 +52,7 @@ export class IdentityLlmRequestProcessor extends DirectProcessor {
     if (agent === undefined) return;
     const { name, description, subAgents } = agent;
     const isAlone = asksModel(agent) && agent.disallowTransferToParent && agent.disallowTransferToPeers;
-    if (isAlone && subAgents.length === 0) return;
+    if ((isAlone && subAgents.length === 0) || (asksModel(agent) && agent.mode === 'single_turn')) return;
     appendInstructions(llmRequest, [
       `You are an agent. Your internal name is "${name}".`,
       ...(description === '' ? [] : [`The description about you is "${description}"`]),
@@ -91,6 +91,7 @@ export class InstructionsLlmRequestProcessor extends DirectProcessor {
     if (contents.length > 0) addInstructionContents(llmRequest, contents);
     if (
       agent.outputJsonSchema !== undefined &&
+      agent.mode !== 'task' &&
       hasTools(agent, llmRequest) &&
       !takesSchemaWithTools(agent.canonicalModel)
     ) {

@@ -43,6 +43,11 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
     load: async () => (await import('./memories.ts')).memories,
   },
   {
+    name: 'corpora',
+    description: 'documents that agents search: load, list, remove',
+    load: async () => (await import('./corpora.ts')).corpora,
+  },
+  {
     name: 'jobs',
     description: 'list, show and end the jobs of long-running tools',
     load: async () => (await import('./jobs.ts')).jobs,

@@ -2,6 +2,7 @@ import { askedLine, askedRequests } from '../../client/approvals/asked-requests.
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import { isCompactedEvent } from '../../events/compacted-event.ts';
 import type { Part } from '../../events/content.ts';
+import { plansIn } from '../../protocol/agent-plan.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { JobLines } from '../jobs/job-lines.ts';
@@ -90,6 +91,9 @@ export class TurnText {
         this.#line(`  ${by}→ ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
       }
       if (functionResponse !== undefined) this.#line(`  ${by}${responseLine(functionResponse)}`, 'dim');
+    }
+    for (const { agent, lines } of plansIn(event.actions?.stateDelta)) {
+      for (const line of lines) this.#note(`  ${agent}  ${line}`);
     }
     if (event.errorCode !== undefined)
       this.#line(`${author}  ${event.errorCode}: ${event.errorMessage ?? ''}`, 'red');

@@ -2,6 +2,7 @@ import { askedLine, askedRequests } from '../../client/approvals/asked-requests.
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import { isCompactedEvent } from '../../events/compacted-event.ts';
 import { type Content, textOf } from '../../events/content.ts';
+import { plansIn } from '../../protocol/agent-plan.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import { shellWord } from '../../protocol/shell-word.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
@@ -141,6 +142,9 @@ export function terminalPrinter(
       for (const line of kind === 'request' ? [] : linesOf(event.content, isWritten)) {
         const style: Style = kind === 'message' ? 'bold' : kind === 'model' ? MODEL : 'dim';
         say(kind === 'message' ? messageAuthor(event.content) : author, style, line);
+      }
+      for (const { agent, lines } of plansIn(event.actions?.stateDelta)) {
+        for (const line of lines) note(`  ${agent}  ${line}`);
       }
       if (event.errorCode !== undefined) {
         say(author, ['bold', 'red'], `${event.errorCode}: ${event.errorMessage ?? ''}`);

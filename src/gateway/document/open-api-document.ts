@@ -14,6 +14,7 @@ const TAGS = [
   { name: 'Approvals', description: 'Requests to people, and their audit.' },
   { name: 'Artifacts', description: 'Files that agents and users save under names, in versions.' },
   { name: 'Memories', description: 'What is remembered of users beyond a session.' },
+  { name: 'Corpora', description: 'Documents of an app that agents search.' },
   { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
   { name: 'Credentials', description: 'Secrets of users, for tools.' },
   { name: 'Steering', description: 'Changes of a session, and of its running turn.' },

@@ -19,7 +19,7 @@ import { issuerSignInRoutes } from './issuer-sign-in.ts';
 import { noSuchPage, pageRoute, sendPage } from './page-answer.ts';
 import { noteRefused, refuse } from './page-denial.ts';
 import { isOfOwnPage, siteOf } from './page-site.ts';
-import { fileList, outcomeCard, requestCard, requestTitle } from './request-view.ts';
+import { fileList, outcomeCard, planList, requestCard, requestTitle } from './request-view.ts';
 import { pageOf, wordsPage } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import {
@@ -209,7 +209,7 @@ async function showRequest(
 /** Files that a page names, at most. */
 const MOST_FILES = 50;
 
-/** Links to the artifacts of the request's session; empty for a person who may not read it. */
+/** Plans and links to the artifacts of the request's session; empty for a person who may not read it. */
 async function filesOf(
   { who, site, now }: InboxFrame,
   row: ApprovalRow,
@@ -218,7 +218,9 @@ async function filesOf(
   if (!mayRead(who.principal, row)) return '';
   const { app, userId, sessionId, requestId } = row;
   const listed = await options.client.artifacts.list({ app, userId, sessionId, limit: MOST_FILES });
-  return fileList(listed, `${site.base}/inbox/requests/${encodeURIComponent(requestId)}/files`, now);
+  const session = await options.client.sessions.get({ app, userId, sessionId });
+  const folder = `${site.base}/inbox/requests/${encodeURIComponent(requestId)}/files`;
+  return html`${planList(session?.state)}${fileList(listed, folder, now)}`;
 }
 
 const SENT = html`<div class="note" role="status"><p>Your answer is saved. It doesn’t count yet, or more people are needed. Open this page again to see the result.</p></div>`;

@@ -3,6 +3,7 @@ import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import { ownQuestion } from '../../approvals/own-question.ts';
 import type { ListedArtifacts } from '../../contract/artifacts.ts';
 import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
+import { plansIn } from '../../protocol/agent-plan.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import { CHANNELS } from '../approvals/gateway-attester.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
@@ -70,6 +71,14 @@ export function fileList({ artifacts, next }: ListedArtifacts, base: string, now
     return html`<li>${size === undefined ? shown(name) : link} ${about}</li>`;
   });
   return html`<section class="card"><h2>Files of the session</h2><ul class="votes">${rows}</ul>${next === undefined ? '' : html`<p class="soft">There are more.</p>`}</section>`;
+}
+
+/** The plans that agents keep in the state of the request's session; empty without any. */
+export function planList(state: Readonly<Record<string, unknown>> | undefined): Html | '' {
+  const plans = plansIn(state).map(({ agent, lines }) => {
+    return html`<h3>${shown(agent)}</h3><ul class="votes">${lines.map((line) => html`<li>${shown(line)}</li>`)}</ul>`;
+  });
+  return plans.length === 0 ? '' : html`<section class="card"><h2>Plan</h2>${plans}</section>`;
 }
 
 function sizeText(bytes: number): string {

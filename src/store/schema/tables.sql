@@ -606,3 +606,49 @@ create table holdfast.memories (
 create index memories_by_terms on holdfast.memories using gin (terms);
 create index memories_of_session on holdfast.memories (session_id, seq) where session_id is not null;
 create index memories_added on holdfast.memories (app_key, created_at) where session_id is null;
+
+-- Named sets of documents of an app. Counts are for weights: of all passages, and in `corpus_terms` of those with each term.
+create table holdfast.corpora (
+  id bigint generated always as identity primary key,
+  app_key text collate "C" not null,
+  name text collate "C" not null,
+  passages bigint not null default 0,
+  words bigint not null default 0,
+  updated_at timestamptz not null default clock_timestamp(),
+  unique (app_key, name)
+);
+
+create table holdfast.corpus_terms (
+  corpus_id bigint not null,
+  term text collate "C" not null,
+  passages bigint not null,
+  primary key (corpus_id, term)
+) with (fillfactor = 70);
+
+-- Versions of documents. Not `loaded`: passages are still coming, or nobody sends them any more.
+create table holdfast.corpus_documents (
+  id bigint generated always as identity primary key,
+  corpus_id bigint not null,
+  path text collate "C" not null,
+  digest text collate "C" not null,
+  title text,
+  passages int not null default 0,
+  loaded boolean not null default false,
+  unique (corpus_id, path, digest)
+);
+
+-- Parts of a document's text. `terms`: as those of memories, and the corpus.
+create table holdfast.corpus_passages (
+  id bigint generated always as identity primary key,
+  document_id bigint not null,
+  nth int not null,
+  text text not null,
+  line int,
+  page int,
+  terms tsvector not null,
+  words int not null,
+  embedded_by text,
+  embedding real[],
+  unique (document_id, nth)
+);
+create index corpus_passages_by_terms on holdfast.corpus_passages using gin (terms);

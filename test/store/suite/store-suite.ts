@@ -8,6 +8,7 @@ import { endedRequestSuite } from './approvals/ended-requests.ts';
 import { retriedRequestSuite } from './approvals/retried-requests.ts';
 import { artifactSuite } from './artifacts/artifacts.ts';
 import { blobSuite } from './artifacts/blobs.ts';
+import { corpusSuite } from './corpora/corpora.ts';
 import { credentialSuite } from './credentials/credentials.ts';
 import { schemaSuite } from './engine/schema.ts';
 import { endedJobSuite } from './jobs/ended-jobs.ts';
@@ -139,6 +140,8 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
       describe('versions', () => artifactSuite(store));
       describe('bytes', () => blobSuite(store));
     });
+
+    describe('corpora', () => corpusSuite(store));
 
     describe('live', () => {
       describe('notices', () => noticeSuite(store));
