@@ -1,6 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Readability } from '@mozilla/readability';
-import { parseHTML } from 'linkedom';
 import type { ReadableText } from './readable-text.ts';
 
 interface PageNode {
@@ -38,7 +36,10 @@ function textOf(root: PageNode): string {
   return lines.flatMap((line) => (line.trim() === '' ? [] : [line.trimEnd()])).join('\n');
 }
 
-function read(html: string): ReadableText {
+async function read(html: string): Promise<ReadableText> {
+  // Both are optional: the file loads without them.
+  const { Readability } = await import('@mozilla/readability');
+  const { parseHTML } = await import('linkedom');
   // Without these it would be no document to the parser.
   const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`;
   const { document } = parseHTML(whole);
@@ -52,4 +53,5 @@ function read(html: string): ReadableText {
   return { ...(title === '' ? {} : { title }), text: article?.content || all };
 }
 
-parentPort?.postMessage(read((workerData as { html: string }).html));
+const { html } = Object(workerData) as { html?: string };
+if (html !== undefined) parentPort?.postMessage(await read(html));
