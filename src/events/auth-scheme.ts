@@ -13,11 +13,11 @@ export interface SecuritySchemeObject {
   /** `apiKey`, `http`, `oauth2` or `openIdConnect`. */
   type: string;
   description?: string;
-  /** Of `apiKey`: the name of the header, the query parameter or the cookie. */
+  /** An `apiKey`'s header, query parameter or cookie. */
   name?: string;
-  /** Of `apiKey`. */
+  /** The place of an `apiKey`: `header`, `query` or `cookie`. */
   in?: string;
-  /** Of `http`: `basic`, `bearer` or another one of HTTP. */
+  /** The scheme of `http`: `basic`, `bearer` or another one of HTTP. */
   scheme?: string;
   bearerFormat?: string;
   flows?: {

@@ -193,7 +193,7 @@ export function scopesOf({ authScheme }: Pick<AuthConfig, 'authScheme'>): string
   const { scopes, flows } = authScheme as SecuritySchemeObject;
   const named = Array.isArray(scopes) ? scopes : Object.keys(flowOf(flows)?.[1].scopes ?? {});
   // A text may have several, as in OAuth.
-  return named.flatMap((scope) => String(scope).split(' ')).filter((scope) => scope !== '');
+  return named.flatMap((scope) => (typeof scope === 'string' ? scope.split(' ').filter(Boolean) : []));
 }
 
 const FLOWS = {

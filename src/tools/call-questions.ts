@@ -28,7 +28,7 @@ export interface OpenCredentials {
 export interface CallAnswers {
   /** Answers to `requestInput`, in the order of the requests. */
   inputs?: readonly unknown[];
-  /** Those that are open, and others of the user. */
+  /** Open credentials, and others of the user. */
   credentials?: OpenCredentials;
   /** The credential of the tool's own `authConfig`. */
   wanted?: WantedCredential | undefined;

@@ -106,8 +106,8 @@ describe('a page', () => {
   test('is a tool whose result is spooled and not trusted, and whose failures say whether they pass [web.page]', async () => {
     const tool = webPageTool({ allow: [host] });
     expect(await run(tool, { url: `http://${host}/page` })).toContain('A ticket costs');
-    expect(tool).toMatchObject({ name: 'load_web_page', trusted: false, isReadOnly: true });
-    expect(tool.spool).toBeDefined();
+    const spool = { over: 16 * 1024 };
+    expect(tool).toMatchObject({ name: 'load_web_page', trusted: false, isReadOnly: true, spool });
     const failed = (path: string) => run(tool, { url: `http://${host}${path}` });
     await expect(failed('/busy')).rejects.toMatchObject({ retryable: true, retryAfter: 7_000 });
     await expect(failed('/gone')).rejects.toMatchObject({ retryable: false });

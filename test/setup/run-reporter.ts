@@ -41,9 +41,14 @@ export default class RunReporter implements Reporter {
     for (const module of slowest(modules)) {
       this.#tell(`${seconds(timeOf(module)).padStart(8)}  ${module.relativeModuleId}`);
     }
-    for (const test of modules.flatMap((module) => [...module.children.allTests('skipped')])) {
-      const { note } = test.result() as { note?: string };
-      this.#tell(`skipped: ${test.fullName}${note === undefined ? '' : `: ${note}`}`);
+    for (const module of modules) {
+      const skipped = [...module.children.allTests('skipped')];
+      const noted = skipped.filter((test) => (test.result() as { note?: string }).note !== undefined);
+      // Another test of the file says why.
+      const others = skipped.length - noted.length;
+      if (others > 0) this.#tell(`skipped: ${others} more tests of ${module.relativeModuleId}`);
+      for (const test of noted)
+        this.#tell(`skipped: ${test.fullName}: ${(test.result() as { note?: string }).note}`);
     }
     // A run of some files says nothing about all of them.
     if (this.#all.size < filesOfTier()) return;

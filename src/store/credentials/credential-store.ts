@@ -17,7 +17,7 @@ export type NewCredential = Omit<SealedCredential, 'createdAt'> & { createdAt?: 
 export type WhichCredential =
   | { app: string; userId: string; credentialRef: string }
   | { app: string; userId: string; credentialKey: string }
-  /** Of the session's user, for those who don't know yet who that is. */
+  /** A session names its user for a caller that doesn't know them yet. */
   | { session: string; credentialKey: string };
 
 /** `authType` of what workers keep of an app's providers: no user's credential, and in no list. */
